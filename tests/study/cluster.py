@@ -43,13 +43,13 @@ class Cluster:
     _logs: list[IO[bytes]]
 
     def add_worker(
-        self, *more: str, paths: Sequence[Path] = (SOURCES, ROOT)
+        self, *more: str, paths: Sequence[Path] = (SOURCES, ROOT), folder: Path | None = None
     ) -> subprocess.Popen[bytes]:
         options = (
             *("--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard"),
             *("--local-directory", str(self._folder)),
         )
-        worker = self._start(paths, "worker", self.address, *options, *more)
+        worker = self._start(paths, "worker", self.address, *options, *more, folder=folder)
         if hasattr(self, "workers"):
             self.workers.append(worker)
         return worker
@@ -81,7 +81,9 @@ class Cluster:
         for log in self._logs:
             log.close()
 
-    def _start(self, paths: Sequence[Path], role: str, *options: str) -> subprocess.Popen[bytes]:
+    def _start(
+        self, paths: Sequence[Path], role: str, *options: str, folder: Path | None = None
+    ) -> subprocess.Popen[bytes]:
         log = (self._folder / f"{role}-{len(self._processes)}.log").open("wb")
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
@@ -91,7 +93,7 @@ class Cluster:
             [sys.executable, "-m", "dask", role, *options],
             stdout=log,
             stderr=log,
-            cwd=self._folder,
+            cwd=folder or self._folder,
             env=environment,
         )
         self._processes.append(process)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +18,6 @@ import pytest
 from distributed import LocalCluster
 
 from surefoot.errors import InputError
-from surefoot.study import StudyPaused
 from surefoot.study.run.executors import dask_client
 from tests.study import toys
 from tests.study.cluster import SOURCES, Cluster
@@ -42,18 +43,122 @@ def cluster(scheduled: Cluster) -> Iterator[Cluster]:
     scheduled.dismiss()
 
 
-def test_a_module_that_workers_lack_is_a_failure_of_the_pull(
-    tmp_path: Path, cluster: Cluster
+MODEL = """
+from scale import UNIT
+
+def simulate(pull):
+    return UNIT * pull.parameters["a"] + pull.rng().normal()
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A simulator's module in a folder, as loaded by the driver."""
+    write_model(tmp_path / "home", "1.0")
+    monkeypatch.syspath_prepend(tmp_path / "home")
+    yield importlib.import_module("model")
+    for name in ("model", "scale"):
+        sys.modules.pop(name, None)
+
+
+def write_model(folder: Path, unit: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "model.py").write_text(MODEL)
+    (folder / "scale.py").write_text(f"UNIT = {unit}\n")
+
+
+def test_a_worker_that_lacks_the_simulator_is_refused_and_costs_no_try(
+    tmp_path: Path, cluster: Cluster, model: Any
 ) -> None:
-    worker = cluster.add_worker(paths=[SOURCES])
+    (tmp_path / "elsewhere").mkdir()
+    worker = cluster.add_worker(paths=[SOURCES], folder=tmp_path / "elsewhere")
+    path = tmp_path / "toy.db"
+    with (
+        cluster.client() as client,
+        toy_study(path) as study,
+        pytest.raises(InputError, match="No module named 'model'") as refused,
+    ):
+        study.run(model.simulate, client, retries=0)
+    assert "start it in a folder where model can be imported" in str(refused.value)
+    assert f"started in {tmp_path / 'elsewhere'}" in str(refused.value)
+    assert "the worker tcp://127.0.0.1:" in str(refused.value)
+    assert worker.poll() is None, "no worker dies of it"
+    cluster.dismiss()
+    cluster.add_worker(paths=[SOURCES], folder=tmp_path / "home")
+    with cluster.client() as client, toys.open_toy(path) as study:
+        result = study.run(model.simulate, client, retries=0)
+    with toys.read_toy(path) as reader:
+        assert reader.failures().empty, "the simulator was never called"
+    with toy_study(tmp_path / "here.db") as here:
+        assert same_result(result, here.run(model.simulate, "serial"))
+
+
+def test_a_worker_with_another_copy_of_the_simulator_is_refused(
+    tmp_path: Path, cluster: Cluster, model: Any
+) -> None:
+    write_model(tmp_path / "elsewhere", "2.0")
+    cluster.add_worker(paths=[SOURCES], folder=tmp_path / "elsewhere")
     with (
         cluster.client() as client,
         toy_study(tmp_path / "toy.db") as study,
-        pytest.raises(StudyPaused, match=r"No module named 'tests\b") as paused,
+        pytest.raises(InputError, match="another copy of scale than the driver's") as refused,
     ):
-        study.run(toys.linear, client, retries=1)
-    assert "a module that they can import" in str(paused.value)
-    assert worker.poll() is None, "no worker dies of it"
+        study.run(model.simulate, client)
+    assert f"started in {tmp_path / 'elsewhere'}" in str(refused.value)
+    assert toys.read_toy(tmp_path / "toy.db").status().told == 0
+
+
+def test_a_worker_that_loaded_the_simulator_before_it_was_edited_is_refused(
+    tmp_path: Path, cluster: Cluster, model: Any
+) -> None:
+    cluster.add_worker(paths=[SOURCES], folder=tmp_path / "home")
+    with cluster.client() as client:
+        for number, remark in enumerate(["", "# metres"]):  # which changes nothing
+            write_model(tmp_path / "home", f"1.0  {remark}")
+            with toy_study(tmp_path / f"{number}.db") as study:
+                assert study.run(model.simulate, client).samples
+        write_model(tmp_path / "home", "2.0")
+        with (
+            toy_study(tmp_path / "edited.db") as study,
+            pytest.raises(InputError, match=r"another copy of scale .* restart it"),
+        ):
+            study.run(model.simulate, client)
+    assert toys.read_toy(tmp_path / "edited.db").status().told == 0
+
+
+def test_a_worker_need_not_have_the_functions_of_the_program(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    """They are sent along, also where the worker has another module of that name."""
+    for folder, unit in (("home", "1.0"), ("elsewhere", "2.0")):
+        write_model(tmp_path / folder, unit)
+    cluster.add_worker("--preload", "model", paths=[SOURCES], folder=tmp_path / "elsewhere")
+    (tmp_path / "home" / "model.py").write_text(PROGRAM.format(tmp_path / "toy.db"))
+    with cluster.client():
+        ended = subprocess.run(
+            [sys.executable, "model.py", cluster.address],
+            cwd=tmp_path / "home",
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (SOURCES, ROOT)))},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+    assert ended.returncode == 0, ended.stderr
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from distributed import Client
+from tests.study.toys import toy_study
+
+def simulate(pull):
+    return pull.parameters["a"] + pull.rng().normal()
+
+if __name__ == "__main__":
+    with Client(sys.argv[1]) as client, toy_study(Path("{}")) as study:
+        study.run(simulate, client)
+"""
 
 
 @pytest.mark.parametrize(
@@ -171,6 +276,39 @@ def test_a_pull_whose_worker_is_killed_is_counted_and_pulled_elsewhere(
         thread.join()
     with toy_study(tmp_path / "calm.db", rounds=1) as calm, toys.open_toy(path, rounds=1) as study:
         assert same_result(study.result, calm.run(toys.linear, "serial"))
+
+
+def test_a_pull_runs_since_its_turn_came_not_since_it_was_sent(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surefoot.study.run.cluster.REFRESH", 0.05)
+    monkeypatch.setattr("surefoot.study.run.runner.NOTED_AFTER", 0.0)
+    cluster.add_worker()
+    path = tmp_path / "toy.db"
+    first, others = tmp_path / "first", tmp_path / "others"
+
+    def waits(pull: Any) -> float:
+        wait_for(others.exists if pull.id else first.exists)
+        return toys.linear(pull)
+
+    def run() -> None:
+        with cluster.client() as client, toy_study(path, rounds=1) as study:
+            study.run(waits, client)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wait_for(path.exists)
+        with toys.read_toy(path, rounds=1) as reader:
+            wait_for(lambda: [one.pull for one in reader.status().running] == [0])
+            released = time.time()
+            first.touch()
+            wait_for(lambda: [one.pull for one in reader.status().running] == [1])
+            assert reader.status().running[0].since > released
+    finally:
+        first.touch()
+        others.touch()
+        thread.join()
 
 
 class Company:

@@ -2,8 +2,8 @@
 
 Seen are the modules of a Python function and of its decorators, and the one that study.toml names;
 or the program and the files that a command names; and for Python the modules that they import from
-beside them. Installed libraries, data that a simulator reads by itself, services that it calls and
-the files of a cluster's workers are not.
+beside them. Installed libraries, data that a simulator reads by itself and services that it calls
+are not. A Dask worker compares the modules that it has loaded with these files.
 """
 
 from __future__ import annotations
@@ -149,6 +149,7 @@ def _takes_a_pull(taken: Any, needed: list[str], known: list[str]) -> bool:
 
 
 BLOCK = 2**20
+UNREADABLE = "cannot be read"  # in place of a digest
 _parsing = threading.Lock()  # Python 3.11 counts the depth of trees for all threads in one place
 MOST_LAYERS = 100  # of decorators; more are a circle
 PLAIN = str | bytes | bool | int | float | None
@@ -162,6 +163,7 @@ INSTALLED = tuple(
 )
 
 Files = dict[str, Path]
+Modules = dict[str, list[str]]  # digests by the name under which a module is imported
 
 
 class _Parts(NamedTuple):
@@ -203,6 +205,53 @@ class Watched:
         self._stamps = [_stamp(path) for path in self._files.values()]
         digests = {name: _digests(path, parts.imported) for name, path in self._files.items()}
         self.source = Source(parts.asked, digests | parts.texts)
+
+
+def modules_of(simulator: Callable[..., Any]) -> Modules:
+    """Return the digests of the modules that a simulator is made of; a program has none, and the
+    module that is run as the program is sent along with its functions.
+    """
+    parts = _parts(simulator)
+    if not parts.imported:
+        return {}
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    return {
+        ".".join(Path(name).with_suffix("").parts).removesuffix(".__init__"): _digests(path, True)
+        for name, path in parts.files.items()
+        if main is None or path != Path(main).resolve()
+    }
+
+
+def differing(wanted: Modules) -> list[str]:
+    """Return the names of modules that were loaded in this process from other code than is wanted.
+
+    Modules that are not loaded, or whose files cannot be read, are not compared.
+    """
+    return [
+        name
+        for name, digests in wanted.items()
+        if UNREADABLE not in (*digests, *(here := _as_loaded(name)))
+        and here
+        and not set(here) & set(digests)
+    ]
+
+
+_loaded: dict[str, tuple[Any, list[str]]] = {}  # by module: what stands for an import, and digests
+
+
+def _as_loaded(name: str) -> list[str]:
+    """Return the digests of a module's file as of when this process was first asked for them.
+
+    A worker is asked as soon as it has imported the module. What is in the file later is not what
+    it runs, until it imports the module anew.
+    """
+    module = sys.modules.get(name)
+    spec, path = getattr(module, "__spec__", None), Path(getattr(module, "__file__", None) or "")
+    if spec is None or path.suffix != ".py":
+        return []
+    if name not in _loaded or _loaded[name][0] is not spec:
+        _loaded[name] = (spec, _digests(path, imported=True))
+    return _loaded[name][1]
 
 
 def _parts(simulator: Callable[..., Any]) -> _Parts:
@@ -364,7 +413,7 @@ def _digests(path: Path, imported: bool) -> list[str]:
                 tree.body = [one for one in tree.body if not _is_for_the_program(one)]
             found.append(_digest_of_text(ast.unparse(tree).encode()))
     except OSError:
-        return ["cannot be read"]
+        return [UNREADABLE]
     except (SyntaxError, ValueError, RecursionError):
         pass
     return found

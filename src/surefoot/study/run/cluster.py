@@ -1,7 +1,7 @@
 """A Dask cluster: workers that come and go, on machines that may not be like this one.
 
-The scheduler sees only bytes, which only a worker unpacks: a failed import there is a failure of
-the pull, not the end of the worker.
+The scheduler sees only bytes, which only a worker unpacks. A worker that cannot import the
+simulator, or has another copy of it, says so, and the run ends with a sentence that names it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
+from surefoot.study.programs.functions import Modules, modules_of
 from surefoot.study.pull import Pull, Simulate
 from surefoot.study.run.executors import Workers
-from surefoot.study.run.worker import OtherVersions, run_packed, versions
+from surefoot.study.run.worker import UnfitWorker, run_packed, versions
 
 REFRESH = 2.0  # seconds between questions to the scheduler
 PATIENCE = 10.0  # seconds without a worker, before that is said
@@ -34,8 +35,9 @@ class DaskWorkers(Workers):
         self._client, self._size, self._looked = client, 1, -REFRESH
         self._address: str = client.scheduler.address
         self._keys: dict[Any, str] = {}
-        self._simulator: tuple[Any, bytes] | None = None
-        self._worker_of: dict[str, str] = {}  # of each key whose turn it is there
+        self._simulator: tuple[Any, Modules, bytes] | None = None
+        # by key whose turn it is: the worker, and when that was first seen
+        self._turns: dict[str, tuple[str, float]] = {}
         self._orphans: set[str] = set()  # keys whose worker went while it had them
         self._last_seen = time.monotonic()
 
@@ -74,7 +76,7 @@ class DaskWorkers(Workers):
         simulator: Simulate,
         chunk: list[Pull],
     ) -> Any:
-        parcel = pickle.dumps(_Parcel(self._packed(simulator), pickle.dumps(chunk)))
+        parcel = pickle.dumps(_Parcel(*self._packed(simulator), pickle.dumps(chunk)))
         key = f"surefoot-{uuid.uuid4()}"
         # unpacking the parcel is doing the work: the scheduler need not know any of our functions
         future = self._executor.submit(pickle.loads, parcel, key=key)
@@ -84,9 +86,10 @@ class DaskWorkers(Workers):
 
     def running(self, flying: Mapping[Any, tuple[list[Pull], float]]) -> list[Running]:
         found = []
-        for future, (chunk, since) in flying.items():
-            worker = self._worker_of.get(self._keys.get(future, ""))
-            if worker is not None:
+        for future, (chunk, _) in flying.items():
+            turn = self._turns.get(self._keys.get(future, ""))
+            if turn is not None:
+                worker, since = turn
                 found.append(Running(chunk[0].id, since, worker))
         return found
 
@@ -100,10 +103,10 @@ class DaskWorkers(Workers):
         return [pull for chunk in chunks for pull in chunk]
 
     def refusal(self, error: BaseException | None) -> InputError | None:
-        if isinstance(error, OtherVersions):
+        if isinstance(error, UnfitWorker):
             return error
         if isinstance(error, AttributeError | ImportError) and "surefoot" in str(error):
-            return OtherVersions(
+            return UnfitWorker(
                 f"a worker has another surefoot than {versions()['surefoot']} ({error}); there is "
                 f"{self._installed()}: install the same version on all machines"
             )
@@ -119,12 +122,12 @@ class DaskWorkers(Workers):
     def cancel(self, future: Any) -> bool:
         return False  # Dask cannot tell which pulls have begun, and would throw away running ones
 
-    def _packed(self, simulator: Simulate) -> bytes:
+    def _packed(self, simulator: Simulate) -> tuple[Modules, bytes]:
         if self._simulator is None or self._simulator[0] is not simulator:
             import cloudpickle
 
-            self._simulator = (simulator, cloudpickle.dumps(simulator))
-        return self._simulator[1]
+            self._simulator = (simulator, modules_of(simulator), cloudpickle.dumps(simulator))
+        return self._simulator[1:]
 
     def _look(self) -> None:
         """Ask the scheduler for its workers and their tasks."""
@@ -136,13 +139,17 @@ class DaskWorkers(Workers):
             return
         threads = sum(there.values())
         self._size = max(1, threads)
-        self._orphans |= {key for key, worker in self._worker_of.items() if worker not in there}
+        self._orphans |= {key for key, (worker, _) in self._turns.items() if worker not in there}
         sent = {key: place for place, key in enumerate(list(self._keys.values()))}
-        self._worker_of = {
-            key: worker
+        turns = {
+            key: (worker, time.time())
             for worker, keys in processing.items()
             for key in sorted(sent.keys() & keys, key=sent.__getitem__)[: there.get(worker, 1)]
         }
+        for key, (worker, since) in self._turns.items():
+            if key in turns and turns[key][0] == worker:
+                turns[key] = (worker, since)
+        self._turns = turns
         if threads:
             self._last_seen = time.monotonic()
 
@@ -150,8 +157,8 @@ class DaskWorkers(Workers):
 class _Parcel:
     """A call of `run_packed` that takes place where it is unpickled."""
 
-    def __init__(self, simulator: bytes, pulls: bytes) -> None:
-        self._arguments = (versions(), simulator, pulls)
+    def __init__(self, modules: Modules, simulator: bytes, pulls: bytes) -> None:
+        self._arguments = (versions(), modules, simulator, pulls)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return run_packed, self._arguments

@@ -175,7 +175,10 @@ class Runner:
             if error is not None and is_loss(error):
                 self._take_back_lost(chunk, error)
                 continue
-            refused = refused or self._workers.refusal(error)
+            if (refusal := self._workers.refusal(error)) is not None:
+                self._ledger.give_back(pull.id for pull in chunk)  # the simulator was never called
+                refused = refused or refusal
+                continue
             pulls |= {pull.id: pull for pull in chunk}
             came = self._arrived(future, chunk) if error is None else _not_sent(chunk, error)
             self._ledger.give_back(pull.id for pull in chunk[len(came) :])
@@ -352,9 +355,9 @@ def _not_sent(chunk: Chunk, error: BaseException) -> list[Report]:
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, pickle.PicklingError | AttributeError | TypeError | ImportError):
         text += (
-            "\nThe simulator could not be sent to the workers: define it at the top "
-            "level of a module that they can import (start them in its folder, or install it), "
-            "or leave it in this process: 'threads' or 'serial' in place of processes"
+            "\nThe simulator could not be sent to the workers: define it at the top level of a "
+            "module that they can import, or leave it in this process: 'threads' or 'serial' in "
+            "place of processes"
         )
     return [Report(pull.id, None, text, None, time.time()) for pull in chunk]
 

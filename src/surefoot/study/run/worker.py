@@ -29,6 +29,7 @@ import surefoot
 from surefoot.errors import InputError
 from surefoot.study.file.storage import Running
 from surefoot.study.input import LARGEST_REWARD, Simulated, outputs_of
+from surefoot.study.programs.functions import Modules, differing
 from surefoot.study.programs.program import programs_end_with_their_task
 from surefoot.study.pull import Pull, Report, Simulate
 
@@ -56,15 +57,18 @@ def run_chunk(simulator: Simulate, pulls: Sequence[Pull]) -> list[Report]:
     return reports
 
 
-class OtherVersions(InputError):
-    """A worker has other software than the driver, so its rewards could be others."""
+class UnfitWorker(InputError):
+    """A worker lacks the simulator or has other software, so its rewards could be others."""
 
 
-def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[Report]:
+def run_packed(
+    wanted: dict[str, str], modules: Modules, simulator: bytes, pulls: bytes
+) -> list[Report]:
     """Run a chunk that was sent as bytes, on a machine that may have other software.
 
     Args:
         wanted: the versions that the driver has.
+        modules: the simulator's modules, as the driver has them.
     """
     here = versions()
     different = [
@@ -73,14 +77,43 @@ def run_packed(wanted: dict[str, str], simulator: bytes, pulls: bytes) -> list[R
         if here[name] != wanted[name]
     ]
     if different:
-        raise OtherVersions(
-            f"the worker on {platform.node()} has {', '.join(different)}, so its random streams "
+        raise UnfitWorker(
+            f"{_this_worker()} has {', '.join(different)}, so its random streams "
             "may be others: install the same versions on all machines"
         )
     if "" not in sys.path:
         sys.path.insert(0, "")  # a module in the folder where the worker was started is found
     with programs_end_with_their_task():
-        return run_chunk(pickle.loads(simulator), pickle.loads(pulls))
+        return run_chunk(_unpacked(simulator, modules), pickle.loads(pulls))
+
+
+def _unpacked(simulator: bytes, modules: Modules) -> Simulate:
+    """Return the simulator; raise an error if this worker cannot load it as the driver has it."""
+    problem: BaseException | None = None
+    try:
+        found: Simulate = pickle.loads(simulator)
+    except (Exception, SystemExit) as error:  # the import of a module may raise anything
+        problem = error
+    if others := differing(modules):
+        raise UnfitWorker(
+            f"{_this_worker()} has loaded another copy of {', '.join(others)} than the driver's: "
+            "start it in the folder of the driver's simulator, or restart it if that was edited"
+        )
+    if problem is not None:
+        module = getattr(problem, "name", None) or "the simulator's module"
+        raise UnfitWorker(
+            f"{_this_worker()} cannot load the simulator "
+            f"({type(problem).__name__}: {problem!s:.200}): start it in a folder where {module} "
+            "can be imported, or install that on its machine"
+        )
+    return found
+
+
+def _this_worker() -> str:
+    """Return the address, the machine and the folder of the Dask worker that runs this."""
+    from distributed import get_worker
+
+    return f"the worker {get_worker().address} on {platform.node()}, started in {Path.cwd()},"
 
 
 def versions() -> dict[str, str]:
