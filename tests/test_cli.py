@@ -673,12 +673,12 @@ def test_no_scheduler_answers(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     surefoot("init")
-    surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=2)
+    surefoot("run", "study.toml", "--dask", "tcp://nonsense", code=75)
     assert "no Dask scheduler answers at tcp://nonsense" in capsys.readouterr().err
     assert not Path("study.db").exists()
     config = Path("study.toml")
     config.write_text(config.read_text() + 'dask = "tcp://nothing"\n')
-    surefoot("run", "study.toml", code=2)
+    surefoot("run", "study.toml", code=75)
     assert "no Dask scheduler answers at tcp://nothing" in capsys.readouterr().err
     surefoot("pilot", "--pairs", "2", "--pulls", "3")
     assert "pulled on this machine" in capsys.readouterr().out

@@ -227,7 +227,7 @@ def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(
         wait_for((tmp_path / "mark").exists)
         cluster.scheduler.send_signal(signal.SIGKILL)
         _, errors = driver.communicate(timeout=PATIENCE)
-    assert driver.returncode == 2, errors
+    assert driver.returncode == 75, errors
     assert f"the Dask scheduler at {cluster.address} is gone" in errors
     assert "run the study again" in errors
     assert "Traceback" not in errors

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from surefoot.errors import InputError
+from surefoot.errors import InputError, Unavailable
 from surefoot.study.file.storage import Running
 from surefoot.study.programs.functions import Modules, modules_of
 from surefoot.study.pull import Pull, Simulate
@@ -23,7 +23,7 @@ REFRESH = 2.0  # seconds between questions to the scheduler
 PATIENCE = 10.0  # seconds without a worker, before that is said
 
 
-class _ClusterLost(InputError):
+class _ClusterLost(Unavailable):
     """The scheduler is gone. Everything that came back is stored."""
 
 

@@ -15,7 +15,7 @@ from concurrent.futures import (
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from surefoot.errors import InputError
+from surefoot.errors import InputError, Unavailable
 from surefoot.study.file.storage import Running
 from surefoot.study.pull import Pull, Simulate
 from surefoot.study.run.worker import Board
@@ -239,7 +239,7 @@ def dask_client(address: str) -> Any:
         options = {"timeout": DASK_PATIENCE, "set_as_default": False}
         return Client(address, **options)  # type: ignore[no-untyped-call]
     except Exception as error:  # many kinds, by the fault of the address
-        raise InputError(
+        raise Unavailable(
             f"no Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
             "and give the address that it prints, such as tcp://host:8786"
         ) from None
