@@ -54,7 +54,8 @@ class DaskWorkers(Workers):
         if self._client.status in ("closing", "closed"):
             raise _ClusterLost(
                 f"the Dask scheduler at {self._address} is gone; every reward "
-                "that came back is stored. Start it again, then run the study again to go on"
+                "that came back is stored. Start it and its workers, then run the study again to "
+                "go on"
             )
         connected: bool = self._client.status == "running"
         if connected and time.monotonic() - self._looked >= REFRESH:
