@@ -100,7 +100,7 @@ class _NoiseSection(Section):
 
 
 class _AlgorithmSection(Section):
-    """Which algorithm, and its own options."""
+    """An algorithm by its name, with its own options."""
 
     model_config = ConfigDict(extra="allow")
     name: Annotated[str, PlainValidator(_one_of(ALGORITHMS))] = "prime"

@@ -160,7 +160,7 @@ def fresh_token() -> str:
 
 @dataclass(frozen=True)
 class Door:
-    """Where a dashboard listens, and who may come in.
+    """The address at which a dashboard listens, and the visitors that it lets in.
 
     Attributes:
         host: the name or address to listen on.
